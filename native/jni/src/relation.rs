@@ -53,7 +53,7 @@ pub(crate) fn relate(json: &[u8], batch: RecordBatch) -> Result<RecordBatch> {
                 .map_err(|error| Error::plan(format!("a plan is no text: {error}")))?;
             Ready {
                 json: json.into(),
-                plan: Relation::from_json(text)?.optimized(&[table.schema()])?,
+                plan: Relation::from_json(text)?,
             }
         }
     };

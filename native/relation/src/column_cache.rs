@@ -10,7 +10,10 @@ use fulgurite_error::Result;
 use rayon::prelude::*;
 
 use crate::{
-    engine::coder::{Coded, TextKey, coded, coded_texts},
+    engine::{
+        coder::{Coded, coded, coded_texts},
+        text_key::TextKey,
+    },
     numbers::NumericColumn,
     parallel::{changed, rows_of_a_task},
     text_codes::by_first_rows,

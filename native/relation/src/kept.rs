@@ -110,21 +110,26 @@ fn found<T: Clone>(
     let is_same = |known: &[ArrayRef]| {
         known.len() == columns.len() && known.iter().zip(columns).all(|(a, b)| Arc::ptr_eq(a, b))
     };
-    let lock = || few.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = lock().iter().find_map(|(known, of, value)| {
+    let kept = few.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = kept.iter().find_map(|(known, of, value)| {
         let is_it = is_same(known) && of == text;
         is_it.then(|| value.clone())
     });
+    drop(kept);
     if let Some(known) = known {
         return Ok(known);
     }
     let made = make()?;
-    let mut kept = lock();
-    if kept.len() >= MOST_KEPT {
+    keep(few, columns, text, made.clone());
+    Ok(made)
+}
+
+fn keep<T>(few: &Few<T>, columns: &[ArrayRef], text: &str, value: T) {
+    let mut kept = few.lock().unwrap_or_else(PoisonError::into_inner);
+    if kept.len() == MOST_KEPT {
         kept.remove(0);
     }
-    kept.push((columns.to_vec(), text.to_owned(), made.clone()));
-    Ok(made)
+    kept.push((columns.to_vec(), text.to_owned(), value));
 }
 
 /// Groups of rows and selected rows that were asked for.
@@ -145,8 +150,12 @@ impl Kept {
 
     /// Keeps the groups by a column, which are known.
     pub fn keep_groups(&self, key: &ArrayRef, groups: KeyGroups) {
-        let mut kept = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push((vec![Arc::clone(key)], String::new(), Arc::new(groups)));
+        keep(
+            &self.groups,
+            std::slice::from_ref(key),
+            "",
+            Arc::new(groups),
+        );
     }
 
     /// The rows that a predicate of these columns selects, which `find` finds.

@@ -1,6 +1,9 @@
 //! Tables of so many rows that several tasks share them: against plain loops, and as operators against kernels.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
 
 use arrow::{
     array::{
@@ -11,10 +14,10 @@ use arrow::{
 };
 use fulgurite_config::Config;
 use fulgurite_dataflow::Variable;
-use fulgurite_lazy::{Evaluator, evaluate};
+use fulgurite_lazy::{Evaluator, Expression, evaluate};
 use fulgurite_matrix::Interrupt;
 use fulgurite_program::Session;
-use fulgurite_relation::{Fusion, Relation, Table, collect, engine::groups::codes};
+use fulgurite_relation::{Fusion, Observer, Relation, Table, collect, engine::groups::codes};
 use serde_json::{Value, json};
 
 const ROWS: usize = 150_001;
@@ -385,6 +388,9 @@ fn plans(input: &Value) -> Vec<Value> {
     let by_one = [
         "few", "some", "far", "many", "x", "day", "word", "line", "flag", "city", "half",
     ];
+    // A column that needs the selected rows alone.
+    let beside =
+        json!({"with_columns": {"input": input, "exprs": named(&[("m", agg("mean", col("y")))])}});
     // Texts that are computed, looked at, and read again.
     let some = with_options(
         "is_in",
@@ -400,6 +406,8 @@ fn plans(input: &Value) -> Vec<Value> {
         grouped(&[("city", col("city"))], true),
         grouped(&[("flag", col("flag")), ("city", col("city"))], false),
         json!({"group_by": {"input": input, "keys": named(&[("flag", col("flag"))]), "aggs": named(&[("city", agg("first", col("city")))]), "maintain_order": true}}),
+        json!({"group_by": {"input": beside, "keys": named(&[("city", col("city"))]), "aggs": named(&[("line", agg("first", col("line")))]), "maintain_order": true}}),
+        json!({"group_by": {"input": beside, "keys": named(&[("city", col("city"))]), "aggs": named(&[("m", agg("sum", col("m")))]), "maintain_order": true}}),
         json!({"select": {"input": input, "exprs": named(&sums)}}),
         json!({"unique": {"input": sliced, "subset": null, "keep": "first"}}),
         json!({"unique": {"input": others, "subset": ["s"], "keep": "first"}}),
@@ -458,6 +466,47 @@ fn plans_as_operators_give_what_kernels_give() {
             }
         }
     }
+}
+
+/// What a plan says that it does.
+#[derive(Default)]
+struct Notes(Mutex<Vec<String>>);
+
+impl Observer for Notes {
+    fn notes(&self, what: &str) {
+        self.0.lock().unwrap().push(what.to_owned());
+    }
+
+    fn computes(&self, _: &[Arc<Expression>]) {}
+}
+
+#[test]
+fn rows_are_counted_without_numbers_and_written_into_matrices() {
+    let tables = [table(ROWS, 6)];
+    let evaluator = Evaluator::new(Session::new(Config::default()));
+    let notes = Notes::default();
+    let fusion = Fusion {
+        tables: &tables,
+        arrays: &[],
+        evaluator: &evaluator,
+        interrupt: &Interrupt::default(),
+        least_rows: 0,
+        observer: Some(&notes),
+    };
+    let few = json!({"group_by": {"input": {"scan": 0}, "keys": named(&[("few", col("few"))]), "aggs": named(&[("n", json!({"agg": "len"}))]), "maintain_order": false}});
+    let late = call("ge", vec![col("day"), json!({"lit": 900, "type": "date"})]);
+    let late = json!({"filter": {"input": {"scan": 0}, "predicate": late}});
+    let plan = |json: &Value| Relation::from_json(&json.to_string()).unwrap();
+    fusion.collect(&plan(&few)).unwrap();
+    fusion
+        .matrix(&plan(&late), &["y".into(), "few".into()])
+        .unwrap();
+    let notes = notes.0.into_inner().unwrap();
+    assert_eq!(
+        notes[0],
+        format!("count the rows of 7 groups of {ROWS} rows")
+    );
+    assert!(notes[1].ends_with("into a matrix"), "{notes:?}");
 }
 
 #[test]

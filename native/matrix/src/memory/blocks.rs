@@ -17,8 +17,10 @@ use std::{
     },
 };
 
-/// From this size on memory is a block: two large pages. Smaller outputs are written in less time than a block takes to change hands.
-pub(super) const BLOCK_BYTES: usize = 4 << 20;
+use super::LARGE_PAGES_BYTES;
+
+/// From this size on memory is a block: its pages are large, and worth keeping.
+pub(super) const BLOCK_BYTES: usize = LARGE_PAGES_BYTES;
 /// A multiple of the size of pages, on all processors.
 const GRANULE: usize = 64 << 10;
 /// Alignments up to that of a page come by themselves.

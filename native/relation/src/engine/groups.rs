@@ -6,17 +6,19 @@
 use std::hash::Hash;
 
 use arrow::{
-    array::{Array, ArrayRef, AsArray, StringArray},
+    array::{Array, ArrayRef, AsArray},
     datatypes::{DataType, Int32Type},
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, memory};
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::coder::{Coded, Counted, coded, coded_texts, counted, counted_texts};
+use super::{
+    coder::{Coded, coded},
+    text_key::{SHORT_KEYS, TextKey, are_short, short_key},
+};
 use crate::{
-    kernels::value::{self, Number as _, with_type},
+    kernels::value::{Number, with_type},
     parallel::{by_tasks, changed, filled, rows_of_a_task, rows_of_a_thread},
 };
 
@@ -189,8 +191,8 @@ fn keys_by(rows: usize, range: usize, code: impl Fn(usize) -> u32 + Sync) -> Res
     })
 }
 
-/// What is made of the keys of a column.
-trait Use {
+/// What somebody makes of the keys of a column.
+pub(super) trait KeyVisitor {
     type Made;
 
     /// Of keys that are numbers below a range.
@@ -206,14 +208,12 @@ trait Use {
         rows: usize,
         key: impl Fn(usize) -> K + Sync,
     ) -> Result<Self::Made>;
-
-    fn texts(self, texts: &StringArray) -> Result<Self::Made>;
 }
 
 /// Numbers for keys.
-struct Number;
+struct Coding;
 
-impl Use for Number {
+impl KeyVisitor for Coding {
     type Made = Keys;
 
     fn dense(self, rows: usize, range: usize, code: impl Fn(usize) -> u32 + Sync) -> Result<Keys> {
@@ -227,23 +227,21 @@ impl Use for Number {
     ) -> Result<Keys> {
         coded(rows, key).map(Keys::from)
     }
-
-    fn texts(self, texts: &StringArray) -> Result<Keys> {
-        coded_texts(texts, texts.len(), |row| row).map(Keys::from)
-    }
 }
 
 fn keys_of(column: &ArrayRef) -> Result<Keys> {
-    used(column, Number)
+    with_keys_of(column, Coding)
 }
 
-fn used<U: Use>(column: &ArrayRef, what: U) -> Result<U::Made> {
+/// # Errors
+/// Those of the visitor; `internal` for a type that tables do not have.
+pub(super) fn with_keys_of<V: KeyVisitor>(column: &ArrayRef, visitor: V) -> Result<V::Made> {
     let rows = column.len();
     match column.data_type() {
-        DataType::Null => what.dense(rows, 1, |_| 0),
+        DataType::Null => visitor.dense(rows, 1, |_| 0),
         DataType::Boolean => {
             let values = column.as_boolean();
-            what.dense(rows, 3, |row| match values.is_null(row) {
+            visitor.dense(rows, 3, |row| match values.is_null(row) {
                 true => 2,
                 false => u32::from(values.value(row)),
             })
@@ -254,14 +252,20 @@ fn used<U: Use>(column: &ArrayRef, what: U) -> Result<U::Made> {
             let range = null as usize + 1;
             let keys = coded.keys();
             match keys.null_count() {
-                0 => what.dense(rows, range, |row| keys.values()[row] as u32),
-                _ => what.dense(rows, range, |row| match keys.is_null(row) {
+                0 => visitor.dense(rows, range, |row| keys.values()[row] as u32),
+                _ => visitor.dense(rows, range, |row| match keys.is_null(row) {
                     true => null,
                     false => keys.value(row) as u32,
                 }),
             }
         }
-        DataType::Utf8 => what.texts(column.as_string::<i32>()),
+        DataType::Utf8 => {
+            let texts = column.as_string::<i32>();
+            match are_short(texts)? {
+                true => visitor.dense(rows, SHORT_KEYS, |row| short_key(texts, row) as u32),
+                false => visitor.hashed(rows, |row| TextKey::of(texts, row)),
+            }
+        }
         kind => with_type!(kind, T => {
             let values = column.as_primitive::<T>();
             let cells = values.values();
@@ -273,103 +277,24 @@ fn used<U: Use>(column: &ArrayRef, what: U) -> Result<U::Made> {
                     let code = |row: usize| cells[row].key().wrapping_sub(least) as u32;
                     let range = null as usize + 1;
                     match has_nulls {
-                        false => what.dense(rows, range, code),
-                        true => what.dense(rows, range, |row| match values.is_valid(row) {
+                        false => visitor.dense(rows, range, code),
+                        true => visitor.dense(rows, range, |row| match values.is_valid(row) {
                             true => code(row),
                             false => null,
                         }),
                     }
                 }
                 _ => match has_nulls {
-                    false => what.hashed(rows, |row| cells[row].key()),
-                    true => what.hashed(rows, |row| values.is_valid(row).then(|| cells[row].key())),
+                    false => visitor.hashed(rows, |row| cells[row].key()),
+                    true => visitor.hashed(rows, |row| values.is_valid(row).then(|| cells[row].key())),
                 },
             }
         }, else Err(Error::internal(format!("groups of {kind}")))),
     }
 }
 
-/// The groups of rows that are equal in a column, and how many rows each has. No row has a number.
-///
-/// # Errors
-/// As [`codes`].
-pub(crate) fn counts(column: &ArrayRef) -> Result<Counted> {
-    used(column, Count)
-}
-
-/// Rows of a group, counted.
-struct Count;
-
-/// As many places of tables are there for each row at most.
-const PLACES_OF_A_ROW: usize = 4;
-
-impl Use for Count {
-    type Made = Counted;
-
-    fn dense(
-        self,
-        rows: usize,
-        range: usize,
-        code: impl Fn(usize) -> u32 + Sync,
-    ) -> Result<Counted> {
-        // A table for each task, which together have a few places for each row.
-        let of_a_task = rows_of_a_thread(rows).max(range / PLACES_OF_A_ROW);
-        let tasks = by_tasks(rows, of_a_task, |rows| {
-            let interrupt = Interrupt::current();
-            let mut groups = memory::filled(range, Group::default())?;
-            for start in rows.clone().step_by(ROWS_AT_ONCE) {
-                interrupt.check()?;
-                for row in start..rows.end.min(start + ROWS_AT_ONCE) {
-                    let group = &mut groups[code(row) as usize];
-                    if group.count == 0 {
-                        group.first = row as u32;
-                    }
-                    group.count += 1;
-                }
-            }
-            Ok(groups)
-        })?;
-        let mut tasks = tasks.into_iter();
-        let mut groups = tasks.next().unwrap_or_default();
-        for later in tasks {
-            groups.par_iter_mut().zip(later).for_each(|(group, later)| {
-                if group.count == 0 {
-                    group.first = later.first;
-                }
-                group.count += later.count;
-            });
-        }
-        groups.retain(|group| group.count > 0);
-        groups.par_sort_unstable_by_key(|group| group.first);
-        let mut first_rows = memory::room(groups.len())?;
-        first_rows.extend(groups.iter().map(|group| group.first));
-        let mut counts = memory::room(groups.len())?;
-        counts.extend(groups.iter().map(|group| group.count));
-        Ok(Counted { first_rows, counts })
-    }
-
-    fn hashed<K: Copy + Eq + Hash>(
-        self,
-        rows: usize,
-        key: impl Fn(usize) -> K + Sync,
-    ) -> Result<Counted> {
-        counted(rows, key)
-    }
-
-    fn texts(self, texts: &StringArray) -> Result<Counted> {
-        counted_texts(texts)
-    }
-}
-
-/// The first row of a group and how many there are.
-#[derive(Debug, Clone, Copy, Default)]
-struct Group {
-    first: u32,
-    count: u32,
-}
-
 /// The least integer and how far the greatest is from it; `None` of other types, and where all are null.
-pub(super) fn extent<N: value::Number + PartialOrd + Send + Sync>(
+pub(super) fn extent<N: Number + PartialOrd + Send + Sync>(
     kind: &DataType,
     values: &[N],
     has_nulls: bool,

@@ -11,8 +11,8 @@ use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, memory};
 
 use super::{
-    coder::TextKey,
     groups::{Numbers, ROWS_AT_ONCE, extent, largest_dense},
+    text_key::TextKey,
 };
 use crate::{
     kernels::value::{Number, with_type},

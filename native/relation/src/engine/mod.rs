@@ -2,12 +2,14 @@
 
 mod aggregate;
 pub(crate) mod coder;
+pub(crate) mod counts;
 mod evaluate;
 pub mod groups;
 mod join;
 mod join_keys;
 pub mod rows;
 mod sort;
+pub(crate) mod text_key;
 
 use std::sync::Arc;
 

@@ -15,7 +15,10 @@ use super::{
     pipeline::{Pipeline, Selection},
 };
 use crate::{
-    engine::{self, coder::Counted},
+    engine::{
+        self,
+        counts::{Counted, counts},
+    },
     expression::Aggregate,
     numbers::{Span, bounds},
     resolve::{TypedExpression, TypedNamed},
@@ -415,7 +418,7 @@ fn counted(
     outer: Outer,
 ) -> Result<Table> {
     let of_rows = fusion.key(key, base)?;
-    let Counted { first_rows, counts } = engine::groups::counts(&of_rows)?;
+    let Counted { first_rows, counts } = counts(&of_rows)?;
     let (count, rows) = (counts.len(), base.rows());
     fusion.note(|| format!("count the rows of {count} groups of {rows} rows"));
     let firsts = engine::rows::taken(&[of_rows], &first_rows.into())?;

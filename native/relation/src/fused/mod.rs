@@ -146,7 +146,7 @@ impl Fusion<'_> {
             }
         }
         self.bounded(|| {
-            let pipeline = self.pipeline(&plan)?;
+            let pipeline = self.pipeline(&plan, &[])?;
             self.matrix_of(&pipeline)
         })
     }
@@ -161,7 +161,7 @@ impl Fusion<'_> {
         if let Some(matrix) = self.selected_numbers(pipeline)? {
             return Ok(matrix);
         }
-        let (pipeline, selection) = self.narrowed(pipeline, Rows::Selected)?;
+        let (pipeline, selection) = self.narrowed(pipeline, Rows::Selected, &[])?;
         let base = &pipeline.base;
         let mut columns = Vec::new();
         let (mut may_lack, mut is_whole) = (false, true);
@@ -205,11 +205,8 @@ impl Fusion<'_> {
                 aggs,
                 maintain_order,
             } => {
-                let is_key = |named: &TypedNamed| match named.expr {
-                    TypedExpression::Column { index, .. } => Some(index),
-                    _ => None,
-                };
-                let by_codes: Vec<usize> = keys.iter().filter_map(is_key).collect();
+                let by_codes = keys.iter().filter_map(|key| key.expr.as_column());
+                let by_codes: Vec<usize> = by_codes.collect();
                 let pipeline = self.below(input, keys.iter().chain(aggs), &by_codes)?;
                 // Groups are in the order of all rows, not of the selected ones.
                 let wanted = match maintain_order {
@@ -217,7 +214,7 @@ impl Fusion<'_> {
                     false => Rows::AsItIsCheaper,
                 };
                 let by_codes = pipeline.places_of(&by_codes);
-                let (pipeline, selection) = self.narrowed_by_codes(&pipeline, wanted, &by_codes)?;
+                let (pipeline, selection) = self.narrowed(&pipeline, wanted, &by_codes)?;
                 let has_order = pipeline.predicate.is_none() && selection.is_none();
                 let found = match has_order || !maintain_order {
                     true => aggregates::grouped(self, &pipeline, selection.as_ref(), keys, aggs)?,
@@ -225,7 +222,7 @@ impl Fusion<'_> {
                 };
                 match found {
                     Some(table) => Ok(table),
-                    None => self.step(plan, vec![self.materialized_of(pipeline, selection)?]),
+                    None => self.step(plan, vec![self.materialized_of(pipeline, selection, &[])?]),
                 }
             }
             TypedNode::Select { input, exprs }
@@ -233,10 +230,10 @@ impl Fusion<'_> {
                     && exprs.iter().all(|named| aggregates::is_total(&named.expr)) =>
             {
                 let pipeline = self.below(input, exprs, &[])?;
-                let (pipeline, selection) = self.narrowed(&pipeline, Rows::AsItIsCheaper)?;
+                let (pipeline, selection) = self.narrowed(&pipeline, Rows::AsItIsCheaper, &[])?;
                 match aggregates::totals(self, &pipeline, selection.as_ref(), exprs)? {
                     Some(table) => Ok(table),
-                    None => self.step(plan, vec![self.materialized_of(pipeline, selection)?]),
+                    None => self.step(plan, vec![self.materialized_of(pipeline, selection, &[])?]),
                 }
             }
             TypedNode::Scan { table, columns } => match self.tables.get(*table) {
@@ -244,8 +241,8 @@ impl Fusion<'_> {
                 None => Err(Error::plan(format!("a scan of table {table}"))),
             },
             TypedNode::Filter { .. } | TypedNode::Select { .. } | TypedNode::WithColumns { .. } => {
-                let pipeline = self.pipeline(plan)?;
-                self.materialized(&pipeline)
+                let pipeline = self.pipeline(plan, &[])?;
+                self.materialized(&pipeline, &[])
             }
             TypedNode::Join {
                 left,
@@ -267,13 +264,13 @@ impl Fusion<'_> {
                 subset,
                 keep: Keep::First | Keep::Any,
             } if !subset.is_empty() => {
-                let pipeline = self.pipeline(input)?;
+                let pipeline = self.pipeline(input, &[])?;
                 if pipeline.reads_arrays() || pipeline.base.rows() < self.least_rows {
-                    return self.step(plan, vec![self.materialized(&pipeline)?]);
+                    return self.step(plan, vec![self.materialized(&pipeline, &[])?]);
                 }
                 let by_codes = pipeline.places_of(subset);
                 let (pipeline, selection) =
-                    self.narrowed_by_codes(&pipeline, Rows::AsItIsCheaper, &by_codes)?;
+                    self.narrowed(&pipeline, Rows::AsItIsCheaper, &by_codes)?;
                 let selection = self.left_to_select(&pipeline, selection)?;
                 let keys = subset.iter().filter_map(|at| pipeline.columns.get(*at));
                 let keys: Vec<&TypedExpression> = keys.map(|column| &column.expr).collect();
@@ -283,7 +280,7 @@ impl Fusion<'_> {
                     Some(selection) => groups.first_rows_where(&selection.flags)?,
                 };
                 self.note(|| format!("take {} rows that differ", rows.len()));
-                self.materialized(&pipeline.taken(&rows)?)
+                self.materialized(&pipeline.taken(&rows)?, &[])
             }
             TypedNode::Sort { .. }
             | TypedNode::Unique { .. }
@@ -302,11 +299,11 @@ impl Fusion<'_> {
         exprs: impl IntoIterator<Item = &'e TypedNamed> + Clone,
         by_codes: &[usize],
     ) -> Result<Pipeline> {
-        let pipeline = self.pipeline_by_codes(input, by_codes)?;
+        let pipeline = self.pipeline(input, by_codes)?;
         let pipeline = pipeline.read_by(exprs.clone());
         let may_fail = exprs.into_iter().any(|named| named.expr.may_fail());
         match may_fail && pipeline.predicate.is_some() {
-            true => self.materialized(&pipeline).map(Pipeline::of_table),
+            true => self.materialized(&pipeline, &[]).map(Pipeline::of_table),
             false => Ok(pipeline),
         }
     }
@@ -318,13 +315,11 @@ impl Fusion<'_> {
         input: &TypedRelation,
         keys: &[TypedExpression],
     ) -> Result<(Table, Option<BooleanBuffer>)> {
-        let pipeline = self.pipeline(input)?;
-        let (pipeline, selection) = self.narrowed(&pipeline, Rows::OfJoins)?;
-        let places = pipeline.columns.iter().map(|column| match &column.expr {
-            TypedExpression::Column { index, .. } => Some(*index),
-            _ => None,
-        });
-        let is_column = |key: &TypedExpression| matches!(key, TypedExpression::Column { .. });
+        let pipeline = self.pipeline(input, &[])?;
+        let (pipeline, selection) = self.narrowed(&pipeline, Rows::OfJoins, &[])?;
+        let columns = pipeline.columns.iter();
+        let places = columns.map(|column| column.expr.as_column());
+        let is_column = |key: &TypedExpression| key.as_column().is_some();
         match places.collect::<Option<Vec<_>>>() {
             Some(places) if keys.iter().all(is_column) => {
                 let selection = self.left_to_select(&pipeline, selection)?;
@@ -335,7 +330,7 @@ impl Fusion<'_> {
                 let flags = selection.map(|selection| selection.flags);
                 Ok((pipeline.base.select(&places).renamed(names), flags))
             }
-            _ => Ok((self.materialized_of(pipeline, selection)?, None)),
+            _ => Ok((self.materialized_of(pipeline, selection, &[])?, None)),
         }
     }
 
@@ -364,13 +359,8 @@ impl Fusion<'_> {
         Ok(made)
     }
 
-    /// The run of steps that a plan ends in.
-    fn pipeline(&self, plan: &TypedRelation) -> Result<Pipeline> {
-        self.pipeline_by_codes(plan, &[])
-    }
-
-    /// The same, where the plan's texts at these places may come by codes.
-    fn pipeline_by_codes(&self, plan: &TypedRelation, by_codes: &[usize]) -> Result<Pipeline> {
+    /// The run of steps that a plan ends in. Texts at the places `by_codes` of its result may come by codes.
+    fn pipeline(&self, plan: &TypedRelation, by_codes: &[usize]) -> Result<Pipeline> {
         let input = match &plan.node {
             TypedNode::Filter { input, .. }
             | TypedNode::Select { input, .. }
@@ -390,7 +380,7 @@ impl Fusion<'_> {
             return Ok(Pipeline::of_table(self.table(plan)?));
         }
         let by_codes = places_below(plan, by_codes);
-        let below = self.pipeline_by_codes(input, &by_codes)?;
+        let below = self.pipeline(input, &by_codes)?;
         let below = match &plan.node {
             TypedNode::Filter { predicate, .. } => self.with_texts_of(below, predicate)?,
             _ => below,
@@ -399,16 +389,18 @@ impl Fusion<'_> {
             && exprs.iter().all(|named| named.expr.is_single())
         {
             // Not as many rows as there are below.
-            let table = self.materialized(&below)?;
+            let table = self.materialized(&below, &[])?;
             return Ok(Pipeline::of_table(self.step(plan, vec![table])?));
         }
         if let Some(pipeline) = below.then(&plan.node) {
             return Ok(pipeline);
         }
-        let table = self.materialized_by_codes(&below, &by_codes)?;
-        if let Some(pipeline) = Pipeline::of_table(table.clone()).then(&plan.node) {
+        let table = self.materialized(&below, &by_codes)?;
+        let whole = Pipeline::of_typed(table, input.schema.clone());
+        if let Some(pipeline) = whole.then(&plan.node) {
             return Ok(pipeline);
         }
+        let table = self.materialized(&whole, &[])?;
         Ok(Pipeline::of_table(self.step(plan, vec![table])?))
     }
 
@@ -439,25 +431,15 @@ impl Fusion<'_> {
         Ok(pipeline)
     }
 
-    /// The rows and columns of a pipeline.
-    fn materialized(&self, pipeline: &Pipeline) -> Result<Table> {
-        self.materialized_by_codes(pipeline, &[])
-    }
-
-    /// The same, where texts at these places may come by codes.
-    fn materialized_by_codes(&self, pipeline: &Pipeline, by_codes: &[usize]) -> Result<Table> {
+    /// The rows and columns of a pipeline. Texts of its columns at `by_codes` may come by codes.
+    fn materialized(&self, pipeline: &Pipeline, by_codes: &[usize]) -> Result<Table> {
         let places = pipeline.places_of(by_codes);
-        let (narrowed, selection) = self.narrowed_by_codes(pipeline, Rows::Selected, &places)?;
-        self.computed(narrowed, selection, by_codes)
+        let (narrowed, selection) = self.narrowed(pipeline, Rows::Selected, &places)?;
+        self.materialized_of(narrowed, selection, by_codes)
     }
 
     /// The same of a pipeline that has been narrowed.
-    fn materialized_of(&self, narrowed: Pipeline, selection: Option<Selection>) -> Result<Table> {
-        self.computed(narrowed, selection, &[])
-    }
-
-    /// The same, where texts at these places stay by codes if they are.
-    fn computed(
+    fn materialized_of(
         &self,
         narrowed: Pipeline,
         selection: Option<Selection>,
@@ -466,10 +448,11 @@ impl Fusion<'_> {
         let pipeline = match self.left_to_select(&narrowed, selection)? {
             None => narrowed,
             Some(selection) if narrowed.reads_arrays() => {
-                let whole = self.materialized(&Pipeline {
+                let all = Pipeline {
                     predicate: None,
                     ..narrowed
-                })?;
+                };
+                let whole = self.materialized(&all, &[])?;
                 let flags = BooleanArray::new(selection.flags, None);
                 return engine::rows::filter(&whole, &flags);
             }

@@ -15,11 +15,7 @@ use super::{
     pipeline::{Pipeline, Selection},
     selection,
 };
-use crate::{
-    engine, numbers,
-    resolve::{TypedExpression, TypedNamed},
-    types::is_text,
-};
+use crate::{engine, numbers, resolve::TypedNamed, types::is_text};
 
 /// Which rows of a table go on.
 #[derive(Clone, Copy)]
@@ -103,16 +99,8 @@ impl fmt::Display for Moves {
 
 impl Fusion<'_> {
     /// The pipeline over the rows that kernels select: those alone where they are wanted or few, and else which of the rows it is.
+    /// Texts of the table's columns at `by_codes` may come by codes.
     pub(super) fn narrowed(
-        &self,
-        pipeline: &Pipeline,
-        wanted: Rows,
-    ) -> Result<(Pipeline, Option<Selection>)> {
-        self.narrowed_by_codes(pipeline, wanted, &[])
-    }
-
-    /// The same, where texts of these columns may come by codes.
-    pub(super) fn narrowed_by_codes(
         &self,
         pipeline: &Pipeline,
         wanted: Rows,
@@ -163,17 +151,15 @@ impl Fusion<'_> {
     /// The selected rows as a matrix, if all that a pipeline does is to select them of columns of numbers.
     pub(super) fn selected_numbers(&self, pipeline: &Pipeline) -> Result<Option<PlannedMatrix>> {
         let base = &pipeline.base;
-        let column = |named: &TypedNamed| match &named.expr {
-            TypedExpression::Column { index, .. } => base.columns().get(*index).filter(|column| {
-                let kind = column.data_type();
-                let is_number = kind.is_integer()
-                    || matches!(
-                        kind,
-                        DataType::Float32 | DataType::Float64 | DataType::Date32
-                    );
-                is_number && column.null_count() == 0
-            }),
-            _ => None,
+        let column = |named: &TypedNamed| {
+            let column = base.columns().get(named.expr.as_column()?)?;
+            let kind = column.data_type();
+            let is_number = kind.is_integer()
+                || matches!(
+                    kind,
+                    DataType::Float32 | DataType::Float64 | DataType::Date32
+                );
+            (is_number && column.null_count() == 0).then_some(column)
         };
         let columns: Option<Vec<&ArrayRef>> = pipeline.columns.iter().map(column).collect();
         let (Some(columns), Some(predicate)) = (columns, &pipeline.predicate) else {

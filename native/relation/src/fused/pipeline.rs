@@ -14,7 +14,7 @@ use crate::{
     kept::KeyGroups,
     literal::Literal,
     resolve::{TypedExpression, TypedNamed, TypedNode, TypedRelation},
-    table::Table,
+    table::{Columns, Table},
 };
 
 /// Parts of expressions from which on a projection is computed before the next one reads it: what is substituted grows with each.
@@ -36,17 +36,13 @@ impl Selection {
 
 /// Where a step's input has these columns of its result, as far as they are the input's as they stand.
 pub(super) fn places_below(step: &TypedRelation, columns: &[usize]) -> Vec<usize> {
-    let place = |expression: &TypedExpression| match expression {
-        TypedExpression::Column { index, .. } => Some(*index),
-        _ => None,
-    };
     let below = |at: &usize| match &step.node {
         TypedNode::Filter { .. } => Some(*at),
-        TypedNode::Select { exprs, .. } => place(&exprs.get(*at)?.expr),
+        TypedNode::Select { exprs, .. } => exprs.get(*at)?.expr.as_column(),
         TypedNode::WithColumns { input, exprs } => {
             let (name, _) = step.schema.get(*at)?;
             match exprs.iter().find(|named| named.name == *name) {
-                Some(named) => place(&named.expr),
+                Some(named) => named.expr.as_column(),
                 None => input.schema.iter().position(|(known, _)| known == name),
             }
         }
@@ -66,8 +62,14 @@ pub(super) struct Pipeline {
 impl Pipeline {
     /// The table as it is.
     pub fn of_table(base: Table) -> Self {
-        let schema = base.schema().into_iter().enumerate();
-        let columns = schema.map(|(index, (name, data_type))| TypedNamed {
+        let schema = base.schema();
+        Pipeline::of_typed(base, schema)
+    }
+
+    /// The same where its columns are of these types: texts that come by codes are texts.
+    pub fn of_typed(base: Table, schema: Columns) -> Self {
+        let columns = schema.into_iter().enumerate();
+        let columns = columns.map(|(index, (name, data_type))| TypedNamed {
             expr: TypedExpression::Column {
                 name: Arc::clone(&name),
                 index,
@@ -212,12 +214,8 @@ impl Pipeline {
 
     /// Where the table has these columns, as far as they are the table's as they stand.
     pub fn places_of(&self, columns: &[usize]) -> Vec<usize> {
-        let places = columns
-            .iter()
-            .filter_map(|at| match self.columns.get(*at)?.expr {
-                TypedExpression::Column { index, .. } => Some(index),
-                _ => None,
-            });
+        let places = columns.iter();
+        let places = places.filter_map(|at| self.columns.get(*at)?.expr.as_column());
         places.collect()
     }
 

@@ -49,6 +49,14 @@ impl TypedExpression {
         !self.is_single() && !self.has_aggregate()
     }
 
+    /// The place of the column that it is, if it is one as it stands.
+    pub(crate) fn as_column(&self) -> Option<usize> {
+        match self {
+            TypedExpression::Column { index, .. } => Some(*index),
+            _ => None,
+        }
+    }
+
     /// The places of the columns that it reads, added to others.
     pub(crate) fn add_columns(&self, places: &mut Vec<usize>) {
         self.any(&mut |part| {
