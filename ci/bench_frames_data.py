@@ -20,18 +20,21 @@ COLUMNS = {
 
 def write(folder, inputs):
     """Puts tables of pandas and pyarrow into files."""
-    for name, table in inputs.items():
-        if not isinstance(table, pyarrow.Table):
-            table = pyarrow.Table.from_pandas(table, preserve_index=False)
-        pyarrow.feather.write_feather(plain(table), folder / f"{name}.arrow", compression="uncompressed")
+    for name, table in plain_tables(inputs):
+        pyarrow.feather.write_feather(table, folder / f"{name}.arrow", compression="uncompressed")
 
 
 def write_parquet(folder, inputs):
     """The same for sessions of Spark."""
+    for name, table in plain_tables(inputs):
+        pyarrow.parquet.write_table(table, folder / f"{name}.parquet")
+
+
+def plain_tables(inputs):
     for name, table in inputs.items():
         if not isinstance(table, pyarrow.Table):
             table = pyarrow.Table.from_pandas(table, preserve_index=False)
-        pyarrow.parquet.write_table(plain(table), folder / f"{name}.parquet")
+        yield name, plain(table)
 
 
 def read(folder):

@@ -11,7 +11,7 @@ GROUPS = {
     "queries": "Queries of TPC-H at scale factor 1, on tables in memory",
     "counts": "Counts of 1e8 whole numbers",
     "functions": "A function of Python on each row. `python` calls it, Numba compiles it, and the others run what somebody wrote for them",
-    "spark": "SQL on sessions of Spark 3.5 with two threads: Fulgurite's extension, Spark's own code, and Comet; a function of each row in Python, pandas, Scala, and translated",
+    "spark": "SQL on sessions of Spark 3.5 with two threads: Fulgurite's extension, Spark's own code, and Comet 0.12; a function of each row in Scala, in Python, of pandas, and Python's as Fulgurite translates it, which runs in Python's workers. `MB` is the JVM's alone",
 }
 # What programs that cross are to reach in geometric mean; each of them is to be no slower than the best peer.
 MEAN = 3.0
